@@ -58,7 +58,7 @@ lint: $(READY) ## Check the style of the code
 
 .PHONY: unit
 unit: $(READY) ## Run the doctests and unit tests
-	@$(BIN)/python -m pytest -q --doctest-modules utils tests --ignore tests/book
+	@$(BIN)/python -m pytest -q --doctest-modules --doctest-glob='welcome.md' utils tests book/welcome.md --ignore tests/book
 
 .PHONY: nbval
 nbval: $(READY) ## Run every lesson again and compare every text output

@@ -135,7 +135,7 @@ def sense_gap(answer: float, vectors: np.ndarray, senses: Sequence[str]) -> None
         problem = f"Expected {right:.3f}, got {got:.3f}. Likely cause: {cause}."
     _say(
         problem,
-        f"Within a sense the cosines are larger by {right:.3f} on average: a real gap, and no wall.",
+        f"Within a sense the cosines are larger by {right:.3f} on average: a gap, not a wall.",
     )
 
 
