@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import requests
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 __all__ = ["DownloadError", "fetch", "sha256_of"]
 
@@ -126,8 +127,14 @@ def _append(url: str, part: Path, timeout: float) -> None:
         expected = answer.headers.get("Content-Length")
         before = have if mode == "ab" else 0
         with open(part, mode) as file:
-            for chunk in answer.iter_content(CHUNK):
-                file.write(chunk)
+            try:
+                # As the bytes come: a full chunk would lose those before a broken connection.
+                while chunk := answer.raw.read1(CHUNK):
+                    file.write(chunk)
+            except ReadTimeoutError:
+                raise requests.ReadTimeout("no byte in time") from None
+            except HTTPError:
+                pass  # the count below tells what is missing
         got = part.stat().st_size - before
         if expected is not None and got < int(expected):
             raise OSError(f"the connection ended after {got} of {expected} bytes")
@@ -147,10 +154,8 @@ def _in_words(error: Exception) -> str:
     answer = getattr(error, "response", None)
     if answer is not None:
         return f"the server answered {answer.status_code}"
-    if isinstance(error, requests.Timeout) or "timed out" in str(error):
+    if isinstance(error, requests.Timeout):
         return "no answer in time"
-    if isinstance(error, requests.exceptions.ChunkedEncodingError):
-        return "the connection ended before the file did"
     if isinstance(error, requests.ConnectionError):
         return "no connection"
     return str(error)
