@@ -134,7 +134,9 @@ def _append(url: str, part: Path, timeout: float) -> None:
             except ReadTimeoutError:
                 raise requests.ReadTimeout("no byte in time") from None
             except HTTPError:
-                pass  # the count below tells what is missing
+                if expected is None:
+                    raise OSError("the connection ended before the file did") from None
+                # Else the count below tells what is missing.
         got = part.stat().st_size - before
         if expected is not None and got < int(expected):
             raise OSError(f"the connection ended after {got} of {expected} bytes")
