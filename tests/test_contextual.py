@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import utils
-from utils import contextual, geometry
+from utils import contextual, geometry, models
 from utils.contextual import embed_words, hidden_states, pieces_of, word_vectors
 from utils.corpora import words_in
 
@@ -246,26 +246,63 @@ def test_b6_evaluation_mode_is_set_by_the_extractor(bert):
     assert not model.network.training
 
 
-def test_b7_layer_0_is_the_embedding_output(bert):
-    ids = bert.tokenizer("the cat sat")["input_ids"]
-    states = hidden_states(bert, [ids])
-    assert states.shape == (bert.n_layers + 1, 1, 5, bert.n_dims) == (4, 1, 5, 16)
-    with torch.no_grad():
-        embedded = bert.network.embeddings(torch.tensor([ids]))
-    torch.testing.assert_close(states[0], embedded, rtol=0, atol=TOLERANCE)
+def layer_0_from_the_tables(model, ids):
+    """Add up what goes into the first block, from the weights alone."""
+    weights = model.network.state_dict()
+    family = model.network.config.model_type
+    places = torch.arange(len(ids)) + (2 if family == "roberta" else 0)
+    if family == "llama":  # its positions enter inside the blocks
+        return weights["embed_tokens.weight"][ids]
+    if family == "gpt2":
+        return weights["wte.weight"][ids] + weights["wpe.weight"][places]
+    table = "embeddings.{}.weight".format
+    total = weights[table("word_embeddings")][ids] + weights[table("position_embeddings")][places]
+    if family != "distilbert":
+        total = total + weights[table("token_type_embeddings")][0]
+    scale, shift = weights[table("LayerNorm")], weights["embeddings.LayerNorm.bias"]
+    centred = total - total.mean(-1, keepdim=True)
+    deviation = centred.square().mean(-1, keepdim=True).sqrt()
+    return centred / deviation * scale + shift
+
+
+def test_b7_layer_0_is_what_goes_into_the_first_block(model):
+    ids = model.tokenizer("the cat sat")["input_ids"]
+    states = hidden_states(model, [ids])
+    assert states.shape == (4, 1, len(ids), 16) == (model.n_layers + 1, 1, len(ids), model.n_dims)
+    # Where the padding of a longer neighbour is on the left, the positions must not move.
+    beside = hidden_states(model, [ids, [*ids, *ids]], padding="left")[0, 0, -len(ids) :]
+    for found in (states[0, 0], beside):
+        expected = layer_0_from_the_tables(model, ids)
+        torch.testing.assert_close(found, expected, rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 def test_b8_the_last_layer_of_a_decoder_is_after_its_final_norm(tiny_models, family):
     model = tiny_models[family]
-    last = hidden_states(model, [model.tokenizer("the cat sat")["input_ids"]])[-1, 0]
-    norm = model.network.ln_f if family == "gpt2" else model.network.norm
-    if family == "gpt2":
-        plain = (last - norm.bias) / norm.weight
-        torch.testing.assert_close(plain.mean(-1), torch.zeros(len(last)), rtol=0, atol=1e-4)
-    else:
-        plain = last / norm.weight
-    torch.testing.assert_close(plain.square().mean(-1), torch.ones(len(last)), rtol=0, atol=1e-3)
+    blocks, norm = (
+        (model.network.h, model.network.ln_f)
+        if family == "gpt2"
+        else (model.network.layers, model.network.norm)
+    )
+    seen = []
+    hook = blocks[-1].register_forward_hook(
+        lambda module, inputs, output: seen.append(output if torch.is_tensor(output) else output[0])
+    )
+    states = hidden_states(model, [model.tokenizer("the cat sat")["input_ids"]])
+    hook.remove()
+    before = seen[0].reshape(states[-1].shape)
+    with torch.no_grad():
+        torch.testing.assert_close(states[-1], norm(before), rtol=0, atol=TOLERANCE)
+    assert (states[-1] - before).abs().max() > 0.1
+
+
+def test_b9_the_pooler_is_never_used(folders):
+    model = models.load(str(folders["bert"]))
+    before = all_vectors(model, SENTENCES)[1]
+    with torch.no_grad():
+        for weights in model.network.pooler.parameters():
+            weights.fill_(float("nan"))
+    np.testing.assert_array_equal(all_vectors(model, SENTENCES)[1], before)
 
 
 def test_b10_models_that_return_tuples_by_default_are_read_by_name(bert):
@@ -292,6 +329,30 @@ def test_b16_the_mask_is_made_from_lengths_not_from_ids(gpt2, bert):
     assert (seen[-1, 0, 1] - changed[-1, 0, 1]).abs().max() > 0.01
 
 
+def test_b16_special_pieces_written_in_a_text_are_text(bert, tiny_models):
+    for model, sentence in ((bert, "the [PAD] cat"), (tiny_models["roberta"], "the<pad> cat")):
+        pad = model.tokenizer.pad_token_id
+        assert pad in model.tokenizer(sentence)["input_ids"]
+        sentences = [sentence, "the bank, by the river bank."]
+        for padding in ("right", "left"):
+            _, vectors = all_vectors(model, sentences, padding=padding, words=lambda s: words_in(s))
+            expected = [
+                by_hand(model, s, w.start, w.end)[0] for s in sentences for w in words_in(s)
+            ]
+            np.testing.assert_allclose(vectors, np.stack(expected, 1), rtol=0, atol=TOLERANCE)
+
+
+def test_b1_positions_counted_from_padding_do_not_need_the_tokenizers_pad(tiny_models):
+    roberta = tiny_models["roberta"]
+    tokenizer = tiny.tokenizer_of("roberta")
+    tokenizer.pad_token = None
+    model = replace(roberta, tokenizer=tokenizer)
+    _, expected = all_vectors(roberta, SENTENCES)
+    for padding in ("right", "left"):
+        _, vectors = all_vectors(model, SENTENCES, padding=padding)
+        np.testing.assert_allclose(vectors, expected, rtol=0, atol=TOLERANCE)
+
+
 def test_b17_the_first_position_of_a_decoder_is_marked(gpt2):
     found = word_vectors(gpt2, ["cat sat by the cat"], "cat")
     assert [o.first_piece == 0 for o in found.occurrences] == [True, False]
@@ -314,6 +375,78 @@ def test_e7_no_removed_tokenizer_method_and_no_foreign_code():
                 }  # fmt: skip
 
 
+ODD = [
+    "🙂 the cat 🙂🙂 sat",
+    "the\tbank\nby\r\nthe river\u00a0bank",
+    "  the   bank  ",
+    "the bank" + "." * 20,
+    "the cafe\u0301, the café",
+    "the ba\u00adnk and the \u200bcat",
+    "don't, don’t, the cat's",
+    "(the cat) [by] {the} bank?!",
+]
+
+
+def test_odd_texts_give_the_rows_of_their_characters(tiny_models):
+    for family in ("roberta", "gpt2", "llama"):
+        model = tiny_models[family]
+        occurrences, vectors = all_vectors(model, ODD)
+        assert [o.word for o in occurrences] == [w.text for s in ODD for w in words_in(s)]
+        for k, o in enumerate(occurrences):
+            expected, rows = by_hand(model, ODD[o.sentence], o.start, o.end)
+            assert (o.first_piece, o.n_pieces) == (rows[0], len(rows))
+            np.testing.assert_allclose(vectors[:, k], expected, rtol=0, atol=TOLERANCE)
+
+
+@QUICK
+@given(sentence=st.text("cat bnk水é🙂\u0301'.,\n", max_size=12))
+def test_a_words_pieces_spell_the_word(gpt2, sentence):
+    words = words_in(sentence)
+    found = [o for batch, _ in embed_words(gpt2, [sentence]) for o in batch]
+    assert [(o.start, o.end) for o in found] == [(word.start, word.end) for word in words]
+    ids = gpt2.tokenizer(sentence)["input_ids"]
+    for o in found:
+        spelt = gpt2.tokenizer.decode(ids[o.first_piece : o.first_piece + o.n_pieces])
+        assert spelt.strip() == o.word.strip()
+
+
+def test_sentences_without_words_have_no_vectors(any_model):
+    assert list(embed_words(any_model, ["", "...", "🙂", " \n"])) == []
+    occurrences, _ = all_vectors(any_model, ["", "a bank", "..."])
+    assert [(o.sentence, o.word) for o in occurrences] == [(1, "a"), (1, "bank")]
+
+
+def test_equal_sentences_are_each_measured(bert):
+    found = word_vectors(bert, ["a bank", "the bank", "a bank"], "bank")
+    assert [o.sentence for o in found.occurrences] == [0, 1, 2]
+    np.testing.assert_allclose(found.at(0), found.at(2), rtol=0, atol=TOLERANCE)
+    assert np.abs(found.at(0) - found.at(1)).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        ([], r"1 to 40 piece ids for .*bert, got lengths \[\]"),
+        ([[2, 5, 3], []], r"got lengths \[0, 3\]"),
+        ([[5] * 41], r"got lengths \[41\]"),
+    ],
+)
+def test_rows_of_ids_that_no_model_takes_are_refused(bert, ids, said):
+    with pytest.raises(ValueError, match=said):
+        hidden_states(bert, ids)
+
+
+def test_a_padding_that_is_no_side_is_refused(bert):
+    with pytest.raises(ValueError, match="expected padding to be one of right, left, got 'lft'"):
+        hidden_states(bert, [[2, 5, 3]], padding="lft")
+
+
+@pytest.mark.parametrize("sentence", [["the bank"], None, 5])
+def test_only_one_sentence_is_cut_into_pieces(bert, sentence):
+    with pytest.raises(ValueError, match=r"expected one sentence \(a string\), got"):
+        pieces_of(bert, sentence)
+
+
 def test_a_long_sentence_is_never_cut(any_model):
     sentence = "the cat " * any_model.max_pieces + "bank"
     with pytest.raises(ValueError, match=rf"positions for {any_model.max_pieces}"):
@@ -323,14 +456,27 @@ def test_a_long_sentence_is_never_cut(any_model):
     assert found.skipped == {"too_long": 1}
 
 
-def test_the_longest_sentence_that_fits_is_measured(tiny_models):
-    bert = tiny_models["bert"]
-    fits = " ".join(["the"] * (tiny.POSITIONS - 2))
-    occurrences, _ = all_vectors(bert, [fits])
-    assert len(occurrences) == tiny.POSITIONS - 2
-    roberta = tiny_models["roberta"]
-    assert roberta.max_pieces == tiny.POSITIONS
-    hidden_states(roberta, [[5] * tiny.POSITIONS])
+def test_the_longest_sentence_that_fits_is_measured(model):
+    assert model.max_pieces == tiny.POSITIONS
+    n_special = len(pieces_of(model, ""))
+    fits = " ".join(["the"] * (tiny.POSITIONS - n_special))
+    assert len(pieces_of(model, fits)) == tiny.POSITIONS
+    for padding in ("right", "left"):
+        occurrences, _ = all_vectors(model, [fits, "the"], padding=padding)
+        assert len(occurrences) == tiny.POSITIONS - n_special + 1
+    with pytest.raises(ValueError, match=f"{tiny.POSITIONS + 1} pieces"):
+        all_vectors(model, [fits + " the"])
+
+
+def test_a_limit_for_sentences_in_the_tokenizers_file_cuts_nothing(minilm):
+    # The file asks for 128 pieces, cut and filled up; the model has positions for 512.
+    backend = minilm.tokenizer.backend_tokenizer
+    sentence = "the cat " * 200 + "bank"
+    backend.enable_truncation(128)
+    backend.enable_padding(length=128)
+    assert len(pieces_of(minilm, "the bank")) == 4
+    (found,) = word_vectors(minilm, [sentence], "bank").occurrences
+    assert found.first_piece == 401
 
 
 def test_sentences_without_the_word_are_counted_or_refused(bert):
@@ -347,7 +493,8 @@ def test_sentences_without_the_word_are_counted_or_refused(bert):
         (("the bank", "bank"), r"expected a list of sentences, got one string"),
         (([], "bank"), "at least one sentence"),
         (([None], "bank"), "sentence 0 is NoneType"),
-        ((["the bank"], "..."), "expected"),
+        ((["the bank"], "..."), r"expected a word to look for, got '\.\.\.'"),
+        ((["the C++ bank"], "C++"), "look for 'C'"),
     ],
 )
 def test_what_is_no_list_of_sentences_is_refused(bert, arguments, said):
@@ -371,7 +518,7 @@ def test_words_of_another_sentence_are_refused(bert):
 def test_sentences_may_come_from_any_iterable(bert):
     listed = word_vectors(bert, ["the bank", "a bank"], "bank").vectors
     generated = word_vectors(bert, (s for s in ["the bank", "a bank"]), "bank").vectors
-    arrayed = word_vectors(bert, np.array(["the bank", "a bank"]), "bank").vectors
+    arrayed = word_vectors(bert, np.array(["the bank", "a bank"]), np.str_("bank")).vectors
     np.testing.assert_array_equal(listed, generated)
     np.testing.assert_array_equal(listed, arrayed)
 

@@ -129,8 +129,9 @@ def load(name: str, *, revision: str | None = None, device: str = "cpu") -> Mode
         ModelNotFoundError: If there is no such model in reach; the message names the cache folder
             and says what to do.
         DamagedFileError: If a weight file is cut short or changed; the message names the folder.
-        ValueError: If the model cannot be used here: no safetensors, weights missing, or a
-            tokenizer that does not give character positions.
+        ValueError: If the model cannot be used here: no safetensors, weights missing or of another
+            shape, files that transformers cannot read, or a tokenizer that has no vocabulary or
+            does not give character positions.
     """
     card = CARDS.get(name)
     if card is not None and card.family == "static":
