@@ -155,6 +155,29 @@ def test_the_right_piece(bert, sentence, target, piece):
     assert (found.first_piece, found.n_pieces) == (piece, 1)
 
 
+class Framed:
+    """A tokenizer whose special pieces claim the characters of the first word."""
+
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+
+    def __getattr__(self, name):
+        return getattr(self.tokenizer, name)
+
+    def __call__(self, text, **options):
+        encoding = self.tokenizer(text, **options)
+        special = encoding["special_tokens_mask"]
+        spans = zip(encoding["offset_mapping"], special, strict=True)
+        encoding["offset_mapping"] = [(0, 3) if marked else span for span, marked in spans]
+        return encoding
+
+
+def test_a23_special_pieces_never_match_whatever_span_they_report(bert):
+    model = replace(bert, tokenizer=Framed(bert.tokenizer))
+    (found,) = word_vectors(model, ["the bank sat"], "the").occurrences
+    assert (found.first_piece, found.n_pieces) == (1, 1)
+
+
 def test_a4_decoders_without_special_pieces_lose_no_row(gpt2):
     first = word_vectors(gpt2, ["cat sat"], "cat").occurrences[0]
     last = word_vectors(gpt2, ["cat sat"], "sat").occurrences[0]
@@ -194,6 +217,8 @@ def test_a7_other_forms_are_other_words(bert):
 def test_a8_a_word_the_model_does_not_know_is_never_silent(bert):
     with pytest.raises(ValueError, match=r"knows no piece of 'zebra' in sentence 0: 'the zebra'"):
         word_vectors(bert, ["the zebra"], "zebra")
+    (partly,) = word_vectors(bert, ["the 水bank"], "水bank").occurrences
+    assert partly.n_pieces == 2  # [UNK] and a piece that is known
     skipped = Counter()
     occurrences, _ = all_vectors(
         bert, ["the zebra sat", "a zebra"], on_unknown="skip", skipped=skipped

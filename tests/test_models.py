@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 import socket
 import sys
@@ -142,8 +143,14 @@ def test_e4_a_masked_language_model_loads_without_a_report(tmp_path, capfd):
     saved.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     capfd.readouterr()
+    records = []
+    logger, handler = logging.getLogger("transformers"), logging.Handler()
+    handler.emit = records.append  # what the library would write to wherever its log goes
+    logger.addHandler(handler)
     loaded = models.load(str(tmp_path)).network.state_dict()
+    logger.removeHandler(handler)
     assert capfd.readouterr() == ("", "")
+    assert records == []
     body = saved.bert.state_dict()
     assert all(torch.equal(loaded[key], value) for key, value in body.items())
 
@@ -220,6 +227,13 @@ def test_a_configuration_that_cannot_be_read_is_said_in_one_sentence(own_bert, t
     (own_bert / "config.json").write_text(text)
     with pytest.raises(ValueError, match=r"cannot be loaded from .* Expected the config\.json and"):
         models.load(str(own_bert))
+
+
+def test_the_smaller_of_both_limits_counts(own_bert):
+    assert models.load(str(own_bert)).max_pieces == tiny.POSITIONS
+    path = own_bert / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": 17}))
+    assert models.load(str(own_bert)).max_pieces == 17
 
 
 def test_the_encoder_alone_is_taken_of_a_model_with_both(tmp_path):

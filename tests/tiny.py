@@ -131,7 +131,7 @@ def tokenizer_of(family: str, without: tuple[str, ...] = ()) -> PreTrainedTokeni
         names = ("unk", "bos", "eos")
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
-        model_max_length=POSITIONS,
+        model_max_length=10 * POSITIONS,  # the network's own limit must count
         **{f"{name}_token": token for name, token in zip(names, special, strict=True)},
     )
 

