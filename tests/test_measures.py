@@ -167,7 +167,7 @@ def test_the_order_of_the_rows_does_not_matter(seed, order):
 
 
 @QUICK
-@given(SEEDS, st.integers(2, 20), st.integers(1, 20))
+@given(SEEDS, st.integers(2, 20), st.integers(2, 20))
 def test_bounds(seed, n, n_dims):
     rows = draw_rows(seed, n, n_dims)
     units = geometry.unit(rows)
