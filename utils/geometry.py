@@ -23,7 +23,7 @@ __all__ = [
     "unit",
 ]
 
-# The three things that "variance explained by the first component" can mean.
+#: The three things that "variance explained by the first component" can mean.
 KINDS = ("uncentred", "centred", "truncated_svd")
 # A spread below a millionth of the length is what float32 and padding leave of equal vectors.
 SAME = 1e-6
