@@ -58,7 +58,8 @@ def test_api_documents_every_public_name():
     import importlib
 
     ids = {tag.get("id") for tag in soup("book/api").select("[id]")}
-    for module in ("static", "models", "contextual", "corpora", "geometry", "download", "plotting"):
+    modules = ["static", "models", "contextual", "corpora", "geometry", "streaming", "download"]
+    for module in [*modules, "plotting"]:
         for name in importlib.import_module(f"utils.{module}").__all__:
             assert f"utils.{module}.{name}" in ids
 
